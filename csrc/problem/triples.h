@@ -23,7 +23,7 @@ struct sap_triples {
   const int32_t *law; /* (n) enum sap_law_name; NULL without has_laws: all have the first */
   const struct sap_triple_rows *rows; /* (n - n_contacts) */
   sap_sizes sizes;
-  /* what the list was made from, with copies of the groups and of indices */
+  /* The list was made from these; `group` and `index` are copies. */
   int is_kept; /* 0 if the list is not that of another problem by sap_triples_are_of() */
   sap_friction friction;
   const sap_constraints *groups;

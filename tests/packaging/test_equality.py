@@ -13,7 +13,7 @@ import pytest
 import sapwood
 from sapwood.base.equality import equal_values
 
-# of PyTorch or JAX: == is that of their arrays
+# PyTorch and JAX compare their own arrays with ==
 OTHERS = {"BridgedSolution"}
 
 

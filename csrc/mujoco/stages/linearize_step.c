@@ -9,9 +9,9 @@
 #include "mujoco/speculative/pairs.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/linear_stages.h"
-#include "step/derivatives/linear_step.h"
 #include "mujoco/stages/step.h"
 #include "mujoco/stages/stages_tuning.h"
+#include "step/derivatives/linear_step.h"
 
 /* One linearization: the centre, the present side of a difference, and the columns. */
 struct run {

@@ -61,7 +61,7 @@ struct sap_linear_step {
 
   /* the problem of the centre, to compare with */
   int64_t nA, n_rows;
-  size_t n_sides; /* of all limits */
+  size_t n_sides; /* number of sides of all limits */
   int32_t n_contacts, n_groups;
   int loads_act; /* 1 if a contact is stiffer for the load of its island, or v_hat of a contact
                         or a row is less than the full correction; v* acts on R and bounds then */

@@ -213,7 +213,7 @@ class TaskController:
         self._geoms: NDArray[np.int32] | None = None
         # velocities at the last plan, its accelerations and forces
         self._planned: tuple[Array, Array, Array] | None = None
-        self._data: weakref.ref[mujoco.MjData] | None = None  # those that were checked last
+        self._data: weakref.ref[mujoco.MjData] | None = None  # the data checked last
 
     def __reduce__(self) -> tuple[Any, ...]:
         limit = "model" if self._by_model else self._limit

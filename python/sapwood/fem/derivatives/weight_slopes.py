@@ -64,7 +64,7 @@ class WeightSlopes:
     def __init__(self, reduction: Reduction, problem: ContactProblem) -> None:
         soft, nv = reduction._soft, problem.tree_nv.astype(np.int64)
         self._J, self._n = soft["J"], len(soft["mu"])
-        self._slopes, owners = np.zeros(len(self._J)), [np.zeros(0, np.int64)]
+        slopes, owners = np.zeros(len(self._J)), [np.zeros(0, np.int64)]
         begins, is_exact = offsets(nv * nv), reduction.options.delassus == "block"
         A = [
             problem.A[begin : begin + n * n].reshape(n, n)
@@ -89,13 +89,14 @@ class WeightSlopes:
                     begin = part.stop
             self._C[i] *= is_exact / np.sum(self._C[i] ** 2)
             for tree, part, X in sides:
-                self._slopes[part] = 2 * (self._C[i] @ X.T).ravel()
+                slopes[part] = 2 * (self._C[i] @ X.T).ravel()
                 for b, body in reduction.bodies.items():
                     if body.tree == tree and b in self._X:
                         for k in range(3):
                             self._X[b][i, :, :, k] = body.step.extend(body.changes(X[:, k]))
             owners.append(np.full(sum(3 * nv[tree] for tree, _, _ in sides), i))
-        self._owners = np.concatenate(owners)
+        rows, columns = np.concatenate(owners), np.arange(len(self._J))
+        self._slopes = Slopes(rows, columns, slopes, (self._n, len(self._J)))
 
     @staticmethod
     def follows(step: BodyStep) -> bool:
@@ -128,10 +129,7 @@ class WeightSlopes:
         """
         if len(J) != len(self._J):  # another count of contacts is found elsewhere
             return np.zeros(self._n)
-        changes: _Float = np.bincount(self._owners, self._slopes * (J - self._J), self._n).astype(
-            float
-        )
-        return changes
+        return self._slopes.push(J - self._J)
 
     def by_entries(self, b: int, i: int) -> _Float:
         """Derivatives of log w of a contact by A.
