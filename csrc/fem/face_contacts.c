@@ -1,11 +1,9 @@
-/* Contacts of boundary faces with a half space, and the rows that contacts have in the problem. */
+/* This file finds the contacts of boundary faces with a half space. */
 #include <math.h>
 #include <string.h>
 
+#include "fem/faces.h"
 #include "sapwood/fem.h"
-
-/* Smaller faces make no contact, m^2. */
-static const double least_area = 1e-14;
 
 /* Corners with a smaller share in the velocity of a contact do not move it: otherwise a body that
  * rests on its bottom would have its sides touched too, twice the vertices. */
@@ -30,15 +28,6 @@ static void subtract(const double a[3], const double b[3], double c[3]) {
 }
 
 /* ---- half spaces ---- */
-
-static int is_turned_over(const int32_t corner[4], const double *x) {
-  double edge[3][3], normal[3];
-  for (int k = 0; k < 3; ++k) {
-    subtract(x + 3 * (int64_t)corner[k + 1], x + 3 * (int64_t)corner[0], edge[k]);
-  }
-  cross(edge[0], edge[1], normal);
-  return !(dot(normal, edge[2]) > 0);
-}
 
 /* Finds the part of a triangle below a plane, of heights h over it: its share of the area, and the
  * barycentric coordinates of its centroid. Returns 0 if no corner is below. */
@@ -119,7 +108,7 @@ static void add_contact(const int32_t corner[3], const double *x, const fem_half
   /* area as the plane sees it */
   const double area = -share * dot(normal, plane->normal) / 2;
   const double depth = plane->offset - dot(point, plane->normal);
-  if (!(area >= least_area && depth > 0)) {
+  if (!(area >= FEM_LEAST_AREA && depth > 0)) {
     return;
   }
   const int32_t n = found->n++;
@@ -129,6 +118,7 @@ static void add_contact(const int32_t corner[3], const double *x, const fem_half
     drop_small_shares(corners, weights);
     find_point(corners, weights, x, found->points + 3 * (int64_t)n);
     memcpy(found->weights + 3 * (int64_t)n, weights, sizeof weights);
+    memcpy(found->normals + 3 * (int64_t)n, plane->normal, sizeof plane->normal);
     found->face[n] = face;
     found->k[n] = plane->stiffness * area;
     found->phi0[n] = -depth;
@@ -145,42 +135,8 @@ void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const
     for (int i = 0; i < 3; ++i) {
       is_below |= dot(x + 3 * (int64_t)corner[i], plane->normal) < plane->offset;
     }
-    if (is_below && !is_turned_over(tetrahedra + 4 * (int64_t)faces->tetrahedra[f], x)) {
+    if (is_below && !fem_is_turned_over(tetrahedra + 4 * (int64_t)faces->tetrahedra[f], x)) {
       add_contact(corner, x, plane, f, found);
-    }
-  }
-}
-
-/* ---- rows ---- */
-
-/* Writes rows t1, t2, n of a right-handed frame for a normal of unit length. */
-static void write_axes(const double normal[3], double axes[9]) {
-  /* The frame jumps where |n_x| = 0.7, far from normals along the axes, where derivatives of it
-   * are taken. */
-  double axis[3] = {0, 0, 0};
-  axis[fabs(normal[0]) < 0.7 ? 0 : 1] = 1;
-  cross(axis, normal, axes);
-  const double length = sqrt(dot(axes, axes));
-  for (int i = 0; i < 3; ++i) {
-    axes[i] /= length;
-  }
-  cross(normal, axes, axes + 3);
-  memcpy(axes + 6, normal, 3 * sizeof *axes);
-}
-
-void fem_contact_rows(int32_t n, int32_t n_corners, const int32_t *columns, const double *weights,
-                      const double *normals, int32_t n_last, double *axes, double *J) {
-  const int64_t width = 3 * (int64_t)n_last;
-  memset(J, 0, (size_t)(3 * n * width) * sizeof *J);
-  for (int32_t c = 0; c < n; ++c) {
-    double *frame = axes + 9 * (int64_t)c;
-    write_axes(normals + 3 * (int64_t)c, frame);
-    for (int32_t k = 0; k < n_corners; ++k) {
-      const int64_t at = (int64_t)c * n_corners + k;
-      double *block = J + 3 * c * width + 3 * (int64_t)columns[at];
-      for (int i = 0; i < 9; ++i) {
-        block[i / 3 * width + i % 3] += weights[at] * frame[i];
-      }
     }
   }
 }

@@ -10,7 +10,7 @@
   PART(conversions) PART(settings) PART(results) PART(solution) PART(problem)                \
   PART(structure) PART(solver) PART(batch) PART(varied) PART(sensitivity) PART(dense)        \
   PART(laws) PART(lcps) PART(qps) PART(shapes) PART(surfaces)                                \
-  PART(fem) PART(fem_systems) PART(fem_contacts) PART(fem_flexes)                            \
+  PART(fem) PART(fem_systems) PART(fem_contacts) PART(fem_rows) PART(fem_flexes)             \
   PART(inverse_dynamics) PART(task_solver) PART(mechanism) PART(held) PART(motors)           \
   PART(stepper) PART(memory) PART(engine) PART(step_record) PART(parts_record)               \
   PART(contact_record) PART(contact_reader) PART(recording) PART(byte_watch)                 \

@@ -88,6 +88,7 @@ static void release(void *module) {
   sap_threads_destroy(state->pool_threads, &memory);
   sapwood_solver_cache_clear(&state->solver_cache);
   geo_workspace_destroy(state->surfaces_workspace);
+  fem_face_search_destroy(state->face_search);
 }
 
 struct PyModuleDef sapwood_definition = {

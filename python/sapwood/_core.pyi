@@ -13,6 +13,7 @@ __version__: str
 _Float = NDArray[np.float64]
 _Failure = tuple[str, int, int, str] | BaseException | None
 _Ended = tuple[int, int, _Failure]
+_FaceContacts = tuple[NDArray[np.int32], NDArray[np.int32], _Float, _Float, _Float, _Float, _Float]
 _Rule = Literal["any", "finite", "non-negative", "positive"]
 
 class _Projection(TypedDict):
@@ -181,7 +182,18 @@ def fem_plane_contacts(
     offset: float,
     stiffness: float,
     /,
-) -> tuple[NDArray[np.int32], NDArray[np.int32], _Float, _Float, _Float, _Float]: ...
+) -> _FaceContacts: ...
+def fem_shape_contacts(
+    mesh: object,
+    faces: NDArray[np.int32],
+    tetrahedra: NDArray[np.int32],
+    x: ArrayLike,
+    shape: object,
+    pose: ArrayLike | None,
+    stiffness: float,
+    is_depth: bool,
+    /,
+) -> _FaceContacts: ...
 def fem_far_pairs(
     mesh: object,
     order: NDArray[np.int32],
@@ -190,9 +202,17 @@ def fem_far_pairs(
     x: ArrayLike,
     /,
 ) -> NDArray[np.int32]: ...
-def fem_contact_rows(
-    columns: NDArray[np.int32], weights: ArrayLike, normals: ArrayLike, n_last: int, /
-) -> tuple[_Float, _Float]: ...
+def fem_rows(
+    tree_nv: NDArray[np.int32], parts: tuple[Any, ...], meetings: tuple[Any, ...], /
+) -> tuple[_Float, _Float, _Float, NDArray[np.int32], NDArray[np.int32], _Float]: ...
+def fem_add_loads(
+    impulses: _Float,
+    vertices: NDArray[np.int32],
+    weights: ArrayLike,
+    gamma: ArrayLike,
+    sign: float,
+    /,
+) -> None: ...
 def solve_lcps(
     M: ArrayLike,
     q: ArrayLike,

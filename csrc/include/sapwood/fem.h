@@ -26,6 +26,7 @@
 #ifndef SAPWOOD_FEM_H
 #define SAPWOOD_FEM_H
 
+#include "sapwood/geometry.h"
 #include "sapwood/status.h"
 
 #ifdef __cplusplus
@@ -251,25 +252,56 @@ typedef struct fem_half_space {
   double stiffness; /* Pa/m */
 } fem_half_space;
 
-/* Contacts of faces, at most one for each face. */
+/* A rigid body with a pressure field, and the stiffness of the surface that meets it. */
+typedef struct fem_field {
+  const geo_shape *shape; /* tetrahedra */
+  geo_pose pose;
+  double stiffness; /* Pa/m */
+  int is_depth;     /* pressures of the shape tell depths alone, in any unit */
+} fem_field;
+
+/* Contacts of faces. */
 typedef struct fem_contacts {
   int32_t n;
-  int32_t *face;    /* (n) ascending */
+  int32_t *face;    /* (n) */
   int32_t *corners; /* (n, 3) vertices that the contact point moves with */
   double *weights;  /* (n, 3) their shares, which add up to 1 */
   double *points;   /* (n, 3) m, contact points */
+  double *normals;  /* (n, 3) into the body of the faces */
   double *k;        /* (n) N/m */
   double *phi0;     /* (n) m, signed distances */
 } fem_contacts;
 
-/* Finds the contacts of faces with a half space, at the positions x (n_vertices, 3). A face is
- * clipped by the plane; its contact is at the centroid of the part below, with k = stiffness times
- * the area as the plane sees it, and phi0 = -depth. Corners with a share below a hundredth do not
- * move it; the corner with the largest share stands in their places. Faces of tetrahedra that are
- * turned over make none. Sets found->n, and fills the arrays unless found->face is NULL: a first
- * call counts. */
+/* Finds the contacts of faces with a half space, at most one for each face by ascending faces, at
+ * the positions x (n_vertices, 3). A face is clipped by the plane; its contact is at the centroid
+ * of the part below, with k = stiffness times the area as the plane sees it, and phi0 = -depth.
+ * Corners with a share below a hundredth do not move it; the corner with the largest share stands
+ * in their places. Faces of tetrahedra that are turned over make none. Sets found->n, and fills the
+ * arrays unless found->face is NULL: a first call counts. */
 SAP_API void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const double *x,
                                      const fem_half_space *plane, fem_contacts *found);
+
+/* A search for contacts of faces, with its memory. One thread may use it at a time. */
+typedef struct fem_face_search fem_face_search;
+
+SAP_API sap_status fem_face_search_create(fem_face_search **search, const sap_allocator *allocator);
+SAP_API void fem_face_search_destroy(fem_face_search *search); /* NULL is allowed */
+
+/* Finds the contacts of faces with a pressure field, at the positions x (n_vertices, 3): one for
+ * each polygon of its surface with the faces (Masterjohn et al. 2021; Drake's rule for deformable
+ * bodies). With C the stiffness, s the slope of the pressure p along the normal of the face, and
+ * the area of the polygon
+ *
+ *     g = C s/(C + s),   k = g area,   phi0 = -p/g
+ *
+ * The pressure of a shape that tells depths alone is C depth, so that k = C area s/|grad p| and
+ * phi0 = -p/s, and the contacts of a face become one of the same load, stiffness and torque. Faces
+ * of tetrahedra that are turned over make none. The search owns the arrays of *found, which are
+ * valid until its next use. Errors name "shape", or "faces" with a face that has no area. */
+SAP_API sap_status fem_contacts_with_shape(fem_face_search *search, const fem_mesh *mesh,
+                                           const fem_faces *faces, const double *x,
+                                           const fem_field *field, fem_contacts *found,
+                                           sap_error *error);
 
 /* Tetrahedra that may touch others of their mesh, each in a ball at rest. */
 typedef struct fem_balls {
@@ -284,13 +316,6 @@ typedef struct fem_balls {
 SAP_API sap_status fem_find_far_pairs(const fem_mesh *mesh, const fem_balls *balls, const double *x,
                                       int64_t room, int32_t *pairs, int64_t *n_pairs,
                                       const sap_allocator *allocator);
-
-/* Writes the axes (n, 3, 3) of contacts, and their Jacobian J (n, 3, n_last, 3): contact c moves
- * with the sum of weights (n, n_corners) times the velocities in `columns` (n, n_corners), along
- * its axes. */
-SAP_API void fem_contact_rows(int32_t n, int32_t n_corners, const int32_t *columns,
-                              const double *weights, const double *normals, int32_t n_last,
-                              double *axes, double *J);
 
 #ifdef __cplusplus
 }

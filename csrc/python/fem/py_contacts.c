@@ -1,91 +1,180 @@
-/* Contacts of boundary faces with half spaces, overlaps of a body with itself, and the rows of
- * contacts: fem.h. */
+/* Contacts of boundary faces with half spaces and pressure fields, and overlaps of a body with
+ * itself: fem.h. */
 #include "python/parts.h"
+
+#include <string.h>
+
 #include "python/arrays.h"
 #include "python/errors.h"
 #include "python/fem/py_fem.h"
+#include "python/geometry/py_geometry.h"
+#include "python/state.h"
 
-/* Returns an int32 array (n, cols) of numbers in [0, end); NULL with an exception. */
-static PyArrayObject *read_numbers(PyObject *object, const char *name, npy_intp n, npy_intp cols,
-                                   npy_intp end) {
+PyArrayObject *sapwood_fem_numbers(PyObject *object, const char *name, npy_intp n, npy_intp cols,
+                                   npy_intp least, npy_intp end) {
   const npy_intp shape[2] = {n, cols};
   PyArrayObject *array =
       sapwood_in_place(object, name, NPY_INT32, cols > 0 ? 2 : 1, shape, NPY_ARRAY_C_CONTIGUOUS);
   for (npy_intp i = 0; array && i < PyArray_SIZE(array); i++) {
     const int32_t number = sapwood_int32s(array)[i];
-    if (number < 0 || number >= end) {
-      PyErr_Format(PyExc_ValueError, "%s[%zd] = %d: must be >= 0 and < %zd", name, (Py_ssize_t)i,
-                   (int)number, (Py_ssize_t)end);
+    if (number < least || number >= end) {
+      PyErr_Format(PyExc_ValueError, "%s[%zd] = %d: must be >= %zd and < %zd", name, (Py_ssize_t)i,
+                   (int)number, (Py_ssize_t)least, (Py_ssize_t)end);
       Py_CLEAR(array);
     }
   }
   return array;
 }
 
-/* ---- half spaces ---- */
+/* ---- boundary faces ---- */
 
-/* Returns faces, corners, weights, points, k, phi0 of the contacts. */
-static PyObject *make_contacts(const fem_mesh *mesh, const fem_faces *faces, const double *x,
-                               const fem_half_space *plane) {
-  fem_contacts found = {.face = NULL};
-  fem_contacts_with_plane(mesh, faces, x, plane, &found);
-  const npy_intp shape[2] = {found.n, 3};
-  PyObject *arrays[6];
-  for (int i = 0; i < 6; i++) {
-    const int is_vector = i >= 1 && i <= 3;
-    arrays[i] = PyArray_SimpleNew(is_vector ? 2 : 1, shape, i < 2 ? NPY_INT32 : NPY_DOUBLE);
+/* A soft body: its mesh, faces and positions, and the arrays behind them. */
+struct skin {
+  const fem_mesh *mesh;
+  fem_faces faces;
+  const double *x;
+  PyArrayObject *in[3];
+};
+
+/* Reads mesh, faces, tetrahedra behind them, and positions. Returns 0, or -1 with an exception; the
+ * caller releases the arrays in both cases. */
+static int read_skin(PyObject *const given[4], struct skin *skin) {
+  enum { CORNERS, TETRAHEDRA, X };
+  *skin = (struct skin){.mesh = sapwood_fem_mesh(given[0])};
+  if (skin->mesh == NULL) {
+    return -1;
   }
-  if (!PyErr_Occurred()) {
-    double *to[6];
-    for (int i = 2; i < 6; i++) {
-      to[i] = sapwood_doubles((PyArrayObject *)arrays[i]);
+  const fem_arrays *a = fem_mesh_arrays(skin->mesh);
+  const sapwood_argument x = SAPWOOD_READ(X, "x", SAPWOOD_FINITE, 0, a->n_vertices, 3);
+  PyArrayObject **in = skin->in;
+  in[CORNERS] = sapwood_fem_numbers(given[1], "faces", -1, 3, 0, a->n_vertices);
+  const npy_intp n = in[CORNERS] ? PyArray_DIM(in[CORNERS], 0) : 0;
+  if (in[CORNERS] == NULL ||
+      (in[TETRAHEDRA] = sapwood_fem_numbers(given[2], "tetrahedra", n, 0, 0, a->n_tetrahedra)) ==
+          NULL ||
+      sapwood_read_all(in, given + 1, &x, 1) != 0) {
+    return -1;
+  }
+  skin->faces = (fem_faces){.n = (int32_t)n,
+                            .corners = sapwood_int32s(in[CORNERS]),
+                            .tetrahedra = sapwood_int32s(in[TETRAHEDRA])};
+  skin->x = sapwood_doubles(in[X]);
+  return 0;
+}
+
+/* Makes arrays for n contacts, in the order of their fields; `contacts` points to them. Returns a
+ * tuple, or NULL with an exception. */
+static PyObject *new_contacts(int32_t n, fem_contacts *contacts) {
+  enum { N = 7 };
+  const npy_intp shape[2] = {n, 3};
+  PyObject *tuple = PyTuple_New(N);
+  void *to[N] = {NULL};
+  for (int i = 0; i < N && tuple != NULL; i++) {
+    const int is_vector = i >= 1 && i <= 4;
+    PyObject *array = PyArray_SimpleNew(is_vector ? 2 : 1, shape, i < 2 ? NPY_INT32 : NPY_DOUBLE);
+    if (array == NULL) {
+      Py_CLEAR(tuple);
+    } else {
+      to[i] = PyArray_DATA((PyArrayObject *)array);
+      PyTuple_SET_ITEM(tuple, i, array);
     }
-    found = (fem_contacts){.face = sapwood_int32s((PyArrayObject *)arrays[0]),
-                           .corners = sapwood_int32s((PyArrayObject *)arrays[1]),
-                           .weights = to[2],
-                           .points = to[3],
-                           .k = to[4],
-                           .phi0 = to[5]};
-    fem_contacts_with_plane(mesh, faces, x, plane, &found);
   }
-  /* N: takes the arrays, and drops them if one is missing */
-  return Py_BuildValue("NNNNNN", arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5]);
+  *contacts = (fem_contacts){n, to[0], to[1], to[2], to[3], to[4], to[5], to[6]};
+  return tuple;
 }
 
 PyDoc_STRVAR(fem_plane_contacts_doc,
              "fem_plane_contacts(mesh, faces, tetrahedra, x, normal, offset, stiffness, /)\n--\n\n"
-             "Contacts of faces with a half space: face, corners, weights, points, k, phi0.");
+             "Contacts of faces with a half space: face, corners, weights, points, normals, k, "
+             "phi0.");
 
 static PyObject *find_plane_contacts(PyObject *Py_UNUSED(module), PyObject *args) {
-  enum { CORNERS, TETRAHEDRA, X, NORMAL, N };
-  PyObject *capsule, *given[N], *made = NULL;
-  PyArrayObject *in[N] = {NULL};
+  PyObject *given[5], *made = NULL;
+  PyArrayObject *normal = NULL;
   fem_half_space plane;
-  if (!PyArg_ParseTuple(args, "OOOOOdd:fem_plane_contacts", &capsule, &given[CORNERS],
-                        &given[TETRAHEDRA], &given[X], &given[NORMAL], &plane.offset,
-                        &plane.stiffness)) {
+  struct skin skin;
+  if (!PyArg_ParseTuple(args, "OOOOOdd:fem_plane_contacts", &given[0], &given[1], &given[2],
+                        &given[3], &given[4], &plane.offset, &plane.stiffness)) {
     return NULL;
   }
-  const fem_mesh *mesh = sapwood_fem_mesh(capsule);
-  if (mesh == NULL) {
+  if (read_skin(given, &skin) == 0 &&
+      (normal = sapwood_as_float64(given[4], "normal", SAPWOOD_SHAPE(3), SAPWOOD_FINITE)) != NULL) {
+    fem_contacts found = {.face = NULL};
+    memcpy(plane.normal, sapwood_doubles(normal), sizeof plane.normal);
+    fem_contacts_with_plane(skin.mesh, &skin.faces, skin.x, &plane, &found);
+    if ((made = new_contacts(found.n, &found)) != NULL) {
+      fem_contacts_with_plane(skin.mesh, &skin.faces, skin.x, &plane, &found);
+    }
+  }
+  Py_XDECREF(normal);
+  sapwood_release(skin.in, 3);
+  return made;
+}
+
+/* Puts a search in the place of the one that the state has, and returns that. */
+static fem_face_search *exchange_search(sapwood_state *state, fem_face_search *search) {
+  sapwood_mutex_take(&state->shared);
+  fem_face_search *before = state->face_search;
+  state->face_search = search;
+  sapwood_mutex_leave(&state->shared);
+  return before;
+}
+
+/* Copies found contacts to arrays. */
+static PyObject *copy_contacts(const fem_contacts *found) {
+  const size_t n = (size_t)found->n;
+  fem_contacts to;
+  PyObject *made = new_contacts(found->n, &to);
+  if (made != NULL && n > 0) {
+    memcpy(to.face, found->face, n * sizeof *to.face);
+    memcpy(to.corners, found->corners, 3 * n * sizeof *to.corners);
+    memcpy(to.weights, found->weights, 3 * n * sizeof *to.weights);
+    memcpy(to.points, found->points, 3 * n * sizeof *to.points);
+    memcpy(to.normals, found->normals, 3 * n * sizeof *to.normals);
+    memcpy(to.k, found->k, n * sizeof *to.k);
+    memcpy(to.phi0, found->phi0, n * sizeof *to.phi0);
+  }
+  return made;
+}
+
+/* Finds contacts by the search of the last call unless a concurrent call has it. */
+static PyObject *search_contacts(sapwood_state *state, const struct skin *skin,
+                                 const fem_field *field) {
+  fem_face_search *search = exchange_search(state, NULL);
+  fem_contacts found = {0};
+  sap_error error = {.group = -1};
+  sap_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = search == NULL ? fem_face_search_create(&search, NULL) : SAP_OK;
+  if (status == SAP_OK) {
+    status =
+        fem_contacts_with_shape(search, skin->mesh, &skin->faces, skin->x, field, &found, &error);
+  }
+  Py_END_ALLOW_THREADS
+  PyObject *made = sapwood_raise(status, &error) == 0 ? copy_contacts(&found) : NULL;
+  fem_face_search_destroy(exchange_search(state, search));
+  return made;
+}
+
+PyDoc_STRVAR(fem_shape_contacts_doc,
+             "fem_shape_contacts(mesh, faces, tetrahedra, x, shape, pose, stiffness, is_depth, /)\n"
+             "--\n\n"
+             "Contacts of faces with a pressure field: face, corners, weights, points, normals, k, "
+             "phi0.");
+
+static PyObject *find_shape_contacts(PyObject *module, PyObject *args) {
+  PyObject *given[6], *made = NULL;
+  fem_field field;
+  struct skin skin;
+  if (!PyArg_ParseTuple(args, "OOOOOOdp:fem_shape_contacts", &given[0], &given[1], &given[2],
+                        &given[3], &given[4], &given[5], &field.stiffness, &field.is_depth)) {
     return NULL;
   }
-  const fem_arrays *a = fem_mesh_arrays(mesh);
-  const sapwood_argument table[] = {SAPWOOD_READ(X, "x", SAPWOOD_FINITE, 0, a->n_vertices, 3),
-                                    SAPWOOD_READ(NORMAL, "normal", SAPWOOD_FINITE, 0, 3)};
-  in[CORNERS] = read_numbers(given[CORNERS], "faces", -1, 3, a->n_vertices);
-  const npy_intp n = in[CORNERS] ? PyArray_DIM(in[CORNERS], 0) : 0;
-  if (in[CORNERS] &&
-      (in[TETRAHEDRA] = read_numbers(given[TETRAHEDRA], "tetrahedra", n, 0, a->n_tetrahedra)) !=
-          NULL &&
-      sapwood_read_all(in, given, table, 2) == 0) {
-    const fem_faces faces = {.n = (int32_t)n,
-                             .corners = sapwood_int32s(in[CORNERS]),
-                             .tetrahedra = sapwood_int32s(in[TETRAHEDRA])};
-    memcpy(plane.normal, sapwood_doubles(in[NORMAL]), sizeof plane.normal);
-    made = make_contacts(mesh, &faces, sapwood_doubles(in[X]), &plane);
+  if (read_skin(given, &skin) == 0 && (field.shape = sapwood_shape(given[4])) != NULL &&
+      sapwood_read_pose(given[5], "pose", &field.pose) == 0) {
+    made = search_contacts(sapwood_state_of_module(module), &skin, &field);
   }
-  sapwood_release(in, N);
+  sapwood_release(skin.in, 3);
   return made;
 }
 
@@ -137,7 +226,7 @@ static PyObject *find_far_pairs(PyObject *Py_UNUSED(module), PyObject *args) {
       SAPWOOD_READ(CENTRE, "centre", SAPWOOD_FINITE, 0, a->n_tetrahedra, 3),
       SAPWOOD_READ(REACH, "reach", SAPWOOD_FINITE, 0, a->n_tetrahedra),
       SAPWOOD_READ(X, "x", SAPWOOD_FINITE, 0, a->n_vertices, 3)};
-  in[ORDER] = read_numbers(given[ORDER], "order", a->n_tetrahedra, 0, a->n_tetrahedra);
+  in[ORDER] = sapwood_fem_numbers(given[ORDER], "order", a->n_tetrahedra, 0, 0, a->n_tetrahedra);
   if (in[ORDER] && sapwood_read_all(in, given, table, 3) == 0) {
     const fem_balls balls = {.order = sapwood_int32s(in[ORDER]),
                              .centre = sapwood_doubles(in[CENTRE]),
@@ -148,46 +237,10 @@ static PyObject *find_far_pairs(PyObject *Py_UNUSED(module), PyObject *args) {
   return pairs;
 }
 
-/* ---- rows ---- */
-
-PyDoc_STRVAR(fem_contact_rows_doc,
-             "fem_contact_rows(columns, weights, normals, n_last, /)\n--\n\n"
-             "Axes (n, 3, 3) of contacts, and their Jacobian (n, 3, 3 n_last).");
-
-static PyObject *find_contact_rows(PyObject *Py_UNUSED(module), PyObject *args) {
-  enum { COLUMNS, WEIGHTS, NORMALS, N };
-  PyObject *given[N], *found = NULL;
-  PyArrayObject *in[N] = {NULL}, *out[2] = {NULL};
-  int n_last;
-  if (!PyArg_ParseTuple(args, "OOOi:fem_contact_rows", &given[COLUMNS], &given[WEIGHTS],
-                        &given[NORMALS], &n_last)) {
-    return NULL;
-  }
-  in[WEIGHTS] = sapwood_as_float64(given[WEIGHTS], "weights", SAPWOOD_SHAPE(-1, -1), SAPWOOD_ANY);
-  if (in[WEIGHTS] == NULL) {
-    return NULL;
-  }
-  const npy_intp n = PyArray_DIM(in[WEIGHTS], 0), n_corners = PyArray_DIM(in[WEIGHTS], 1);
-  const sapwood_argument normals = SAPWOOD_ARGUMENT(NORMALS, "normals", n, 3);
-  const sapwood_layout layouts[] = {{NPY_DOUBLE, 3, {n, 3, 3}},
-                                    {NPY_DOUBLE, 3, {n, 3, 3 * (npy_intp)n_last}}};
-  in[COLUMNS] = read_numbers(given[COLUMNS], "columns", n, n_corners, n_last);
-  if (in[COLUMNS] && sapwood_read_all(in, given, &normals, 1) == 0 &&
-      sapwood_new_all(out, layouts, 2) == 0) {
-    fem_contact_rows((int32_t)n, (int32_t)n_corners, sapwood_int32s(in[COLUMNS]),
-                     sapwood_doubles(in[WEIGHTS]), sapwood_doubles(in[NORMALS]), n_last,
-                     sapwood_doubles(out[0]), sapwood_doubles(out[1]));
-    found = PyTuple_Pack(2, out[0], out[1]);
-  }
-  sapwood_release(in, N);
-  sapwood_release(out, 2);
-  return found;
-}
-
 static PyMethodDef methods[] = {
     {"fem_plane_contacts", find_plane_contacts, METH_VARARGS, fem_plane_contacts_doc},
+    {"fem_shape_contacts", find_shape_contacts, METH_VARARGS, fem_shape_contacts_doc},
     {"fem_far_pairs", find_far_pairs, METH_VARARGS, fem_far_pairs_doc},
-    {"fem_contact_rows", find_contact_rows, METH_VARARGS, fem_contact_rows_doc},
     {NULL, NULL, 0, NULL}};
 
 int sapwood_add_fem_contacts(PyObject *module) { return PyModule_AddFunctions(module, methods); }

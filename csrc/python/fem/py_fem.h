@@ -11,6 +11,11 @@ const fem_mesh *sapwood_fem_mesh(PyObject *capsule);
 /* Reads the graph of a mesh or a flex. Returns 0, or -1 with an exception. */
 int sapwood_fem_graph(PyObject *capsule, fem_graph *graph);
 
+/* Returns an int32 array (n, cols), or (n) for cols = 0, of numbers in [least, end), used in place;
+ * -1 leaves a length open. NULL with an exception. */
+PyArrayObject *sapwood_fem_numbers(PyObject *object, const char *name, npy_intp n, npy_intp cols,
+                                   npy_intp least, npy_intp end);
+
 /* An array of results: its name, its place in the result, its shape. */
 struct sapwood_output {
   const char *name;

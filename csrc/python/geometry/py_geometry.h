@@ -9,4 +9,7 @@
 /* Returns the shape in a capsule of _core.field_shape; NULL with an exception for anything else. */
 const geo_shape *sapwood_shape(PyObject *capsule);
 
+/* Reads a matrix (4, 4), or None for the identity. Returns 0, or -1 with an exception. */
+int sapwood_read_pose(PyObject *object, const char *name, geo_pose *pose);
+
 #endif

@@ -9,8 +9,7 @@
 
 /* ---- pairs ---- */
 
-/* Reads a matrix (4, 4), or None for the identity; returns -1 with an exception. */
-static int read_pose(PyObject *object, const char *name, geo_pose *pose) {
+int sapwood_read_pose(PyObject *object, const char *name, geo_pose *pose) {
   static const double last[4] = {0, 0, 0, 1};
   if (object == Py_None) {
     *pose = (geo_pose){{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
@@ -44,10 +43,11 @@ static int read_pair(PyObject *object, geo_pair *pair) {
   }
   pair->a = sapwood_shape(PyTuple_GET_ITEM(object, 0));
   pair->b = pair->a == NULL ? NULL : sapwood_shape(PyTuple_GET_ITEM(object, 2));
-  if (pair->b == NULL || read_pose(PyTuple_GET_ITEM(object, 1), "pose_a", &pair->pose_a) != 0) {
+  if (pair->b == NULL ||
+      sapwood_read_pose(PyTuple_GET_ITEM(object, 1), "pose_a", &pair->pose_a) != 0) {
     return -1;
   }
-  return read_pose(PyTuple_GET_ITEM(object, 3), "pose_b", &pair->pose_b);
+  return sapwood_read_pose(PyTuple_GET_ITEM(object, 3), "pose_b", &pair->pose_b);
 }
 
 /* Reads a list of pairs; NULL with an exception. */

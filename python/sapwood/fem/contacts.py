@@ -9,18 +9,12 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.base.equality import compared_by_value
-from sapwood.geometry import FieldShape, contact_surface
+from sapwood.geometry import FieldShape
 
 from .bodies import SoftBody
-from .vectors import cross
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
-
-# smaller faces make no contact, m^2
-_LEAST_AREA = 1e-14
-# slopes below this part of the gradient are round-off of parallel faces
-_LEAST_SLOPE = 1e-8
 
 
 @compared_by_value
@@ -90,17 +84,17 @@ def contacts_with_plane(body: SoftBody, normal: _Float, offset: float) -> SoftCo
         The contacts, by ascending face; a face whose tetrahedron is turned over has none.
     """
     mesh = body.mesh
-    faces, corners, shares, points, k, phi0 = _core.fem_plane_contacts(
-        mesh._mesh,
-        mesh.faces,
-        mesh.face_tetrahedra,
-        body.positions,
-        normal,
-        offset,
-        body.contact_stiffness,
+    return SoftContacts(
+        *_core.fem_plane_contacts(
+            mesh._mesh,
+            mesh.faces,
+            mesh.face_tetrahedra,
+            body.positions,
+            normal,
+            offset,
+            body.contact_stiffness,
+        )
     )
-    normals = np.broadcast_to(normal, (len(k), 3))
-    return SoftContacts(faces, corners, shares, points, normals, k, phi0)
 
 
 def contacts_with_shape(
@@ -133,69 +127,19 @@ def contacts_with_shape(
     SoftContacts
         The contacts.
     """
-    x, corners = body.positions, body.mesh.faces
-    listed = _near(x, corners, shape, pose)
-    listed = listed[_is_upright(body, listed)]
-    if not listed.size:
-        return no_contacts(3)
-    used, local = np.unique(corners[listed], return_inverse=True)
-    skin = FieldShape.triangles(x[used], local.reshape(-1, 3))
-    found = contact_surface(shape, pose, skin, None)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope, steep, C = found.g_a, found.steepness, body.contact_stiffness
-        if is_depth:
-            g, unit = slope, C / steep
-        else:
-            g, unit = C * slope / (C + slope), np.ones_like(slope)
-        kept = (found.areas >= _LEAST_AREA) & (slope >= np.maximum(1e-14, _LEAST_SLOPE * steep))
-    g = g[kept]
-    faces, points = listed[found.cells_b[kept]].astype(np.int32), found.centroids[kept]
-    k, phi0 = unit[kept] * g * found.areas[kept], -found.pressures[kept] / g
-    if is_depth:
-        faces, points, k, phi0 = _merged(faces, points, k, phi0)
-    return SoftContacts(
-        faces,
-        corners[faces],
-        _barycentric(x[corners[faces]], points),
-        points,
-        -_outward(x[corners[faces]]),
-        k,
-        phi0,
-    )
-
-
-def _merged(
-    faces: _Index, points: _Float, k: _Float, phi0: _Float
-) -> tuple[_Index, _Float, _Float, _Float]:
-    """One contact for each face: of the same load, stiffness and torque in sum."""
-    used, place = np.unique(faces, return_inverse=True)
-    n, load = len(used), -k * phi0
-    total, stiffness, moment = np.zeros(n), np.zeros(n), np.zeros((n, 3))
-    np.add.at(total, place, load)
-    np.add.at(stiffness, place, k)
-    np.add.at(moment, place, load[:, None] * points)
-    on = total > 0  # a face may just touch
-    total, stiffness = total[on], stiffness[on]
-    return used[on], moment[on] / total[:, None], stiffness, -total / stiffness
-
-
-def _near(x: _Float, corners: _Index, shape: FieldShape, pose: _Float) -> NDArray[np.int64]:
-    """Faces whose box, in the frame of the rigid body, meets the box of its shape."""
-    local = (x - pose[:3, 3]) @ pose[:3, :3]
-    low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
-    if np.any(local.min(axis=0) > high) or np.any(local.max(axis=0) < low):
-        return np.empty(0, np.int64)
-    triangles = local[corners]
-    meets = np.all((triangles.min(axis=1) <= high) & (triangles.max(axis=1) >= low), axis=1)
-    return np.flatnonzero(meets)
-
-
-def _is_upright(body: SoftBody, faces: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the tetrahedra behind faces are not turned over."""
     mesh = body.mesh
-    corners = body.positions[mesh.tetrahedra[mesh.face_tetrahedra[faces]]]
-    upright: NDArray[np.bool_] = np.linalg.det(corners[:, 1:] - corners[:, :1]) > 0
-    return upright
+    return SoftContacts(
+        *_core.fem_shape_contacts(
+            mesh._mesh,
+            mesh.faces,
+            mesh.face_tetrahedra,
+            body.positions,
+            shape._shape,
+            pose,
+            body.contact_stiffness,
+            is_depth,
+        )
+    )
 
 
 def no_contacts(m: int) -> SoftContacts:
@@ -213,18 +157,3 @@ def no_contacts(m: int) -> SoftContacts:
     """
     none, empty, numbers = np.empty((0, m), np.int32), np.empty((0, 3)), np.empty(0)
     return SoftContacts(none[:, 0], none, np.empty((0, m)), empty, empty, numbers, numbers)
-
-
-def _outward(triangles: _Float) -> _Float:
-    area = cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    normal: _Float = area / np.linalg.norm(area, axis=1, keepdims=True)
-    return normal
-
-
-def _barycentric(triangles: _Float, points: _Float) -> _Float:
-    a, b, c = np.swapaxes(triangles, 0, 1)
-    normal = cross(b - a, c - a)
-    square = np.sum(normal * normal, axis=1)
-    second = np.sum(cross(points - a, c - a) * normal, axis=1) / square
-    third = np.sum(cross(b - a, points - a) * normal, axis=1) / square
-    return np.stack([1 - second - third, second, third], axis=1)

@@ -33,6 +33,8 @@ class ReducedBody:
         Their number.
     tree, begin : int
         Tree of these velocities, and the first of them in it; -1 without any.
+    column : ndarray of int32 (n_last,)
+        The first of these velocities of each vertex, in the tree; -1 without any.
     c : ndarray (n_last, 3) or None
         Velocities of the others, m/s; None where all are 0.
     T : ndarray (3 n_last, tree_nv) or None
@@ -47,6 +49,7 @@ class ReducedBody:
         self.T: _Float | None = None
         self.moves: NDArray[np.bool_] | None = None
         self.c: _Float | None = None
+        self.column = 3 * np.arange(len(last), dtype=np.int32)
         if not holds and not step.has_fixed:
             return
         c, moves = np.zeros((len(last), 3)), ~step.is_fixed[last]
@@ -58,12 +61,15 @@ class ReducedBody:
         self.size = 3 * int(moves.sum())
         if self.size < 3 * len(last):
             self.moves = np.repeat(moves, 3)
+            self.column[~moves] = -1
+            self.column[moves] = 3 * np.arange(self.size // 3, dtype=np.int32)
         if np.any(c):
             self.c = c
 
     def place(self, tree: int, begin: int, merged: MergedTrees) -> None:
         """Take velocities of a tree."""
         self.tree, self.begin = tree, begin
+        self.column[self.column >= 0] += begin
         if self.holds:
             n = len(self.step.last)
             T = np.zeros((n, 3, int(merged.tree_nv[tree])))
@@ -74,11 +80,13 @@ class ReducedBody:
                 T[self.step.place[hold.vertices], :, at : at + hold.J.shape[2]] = hold.J
             self.T = T.reshape(3 * n, -1)
 
-    def columns(self, J_last: _Float) -> _Float:
-        """Rows over the last vertices as rows over the tree."""
-        if self.T is not None:
-            return J_last @ self.T
-        return J_last if self.moves is None else J_last[:, self.moves]
+    def part(self) -> tuple[int, _Index, _Index, _Float | None, _Float | None, _Float]:
+        """What rows of contacts follow from, for the core."""
+        return self.tree, self.step.place, self.column, self.T, self.c, self.step.start
+
+    def onto_tree(self, loads: _Float) -> _Float:
+        """Loads (3 n_last,) on the last vertices as loads on the velocities of the tree."""
+        return self.own(loads) if self.T is None else loads @ self.T
 
     def own(self, of_last: _Float) -> _Float:
         """The values (n_last, 3) at the last vertices that velocities of the tree have, flat."""

@@ -149,25 +149,12 @@ class Reduction:
 
     def _place_contacts(self) -> None:
         numbers = [len(meeting.contacts.k) for meeting in self.meetings]
-        tree_a, tree_b = (np.full(sum(numbers), -1, np.int32) for _ in range(2))
-        blocks, frames, biases = [], [], []
-        begin = 0
-        for meeting, n in zip(self.meetings, numbers, strict=True):
-            axes, sides, bias = self._rows(meeting, n)
-            for trees, tree in zip((tree_a, tree_b), sides, strict=False):
-                trees[begin : begin + n] = tree
-            if sides:
-                flat = _joined([side.reshape(n, -1) for side in sides.values()], axis=1)
-                # J has no entries where all vertices move as told
-                moves = flat.any(axis=1)
-                if not moves.all():
-                    tree_a[begin : begin + n][~moves] = -1
-                    flat = flat[moves]
-                blocks.append(flat.reshape(-1))
-            begin += n
-            frames.append(axes)
-            biases.append(bias)
-        self.frames = _joined(frames)
+        places = {b: i for i, b in enumerate(self.bodies)}
+        self.frames, bias, slip, tree_a, tree_b, J = _core.fem_rows(
+            self.trees.tree_nv,
+            tuple(body.part() for body in self.bodies.values()),
+            tuple(self._bodies_of(meeting, places) for meeting in self.meetings),
+        )
         # contacts that cannot move are left out
         self.is_acting = tree_a >= 0
         acting = slice(None) if self.is_acting.all() else self.is_acting
@@ -175,14 +162,13 @@ class Reduction:
         tau_d = np.empty(len(friction))
         for meeting, end, n in zip(self.meetings, np.cumsum(numbers), numbers, strict=True):
             tau_d[end - n : end] = meeting.dissipation_time
-        bias = _joined(biases)
         phi0 = _joined([meeting.contacts.phi0 for meeting in self.meetings])
         # a bias of the normal velocity acts as a distance does
         phi0 = phi0 + (self.options.dt + tau_d) * bias[:, 2]
         self._soft: dict[str, Any] = {
             "tree_a": tree_a[acting],
             "tree_b": tree_b[acting],
-            "J": _joined(blocks),
+            "J": J,
             "mu": friction[acting],
             "phi0": phi0[acting],
             "k": _joined([meeting.contacts.k for meeting in self.meetings])[acting],
@@ -192,47 +178,19 @@ class Reduction:
         if self._friction_bound is not None:
             self._soft["friction_bound"] = self._friction_bound[acting]
         if self.options.slip_speed > 0:
-            self._soft["slip_ratio"] = self._slip()[acting] / self.options.slip_speed
+            self._soft["slip_ratio"] = slip[acting] / self.options.slip_speed
 
-    def _rows(self, meeting: Meeting, n: int) -> tuple[_Float, dict[int, _Float], _Float]:
-        """Axes, Jacobian by tree, and velocities (n, 3) that do not depend on the trees."""
-        sides: dict[int, _Float] = {}
-        bias = np.zeros((n, 3))
-        for sign, b, vertices, weights in meeting.sides():
-            body, step = self.bodies[b], self.steps[b]
-            axes, rows = _core.fem_contact_rows(
-                step.place[vertices], weights, meeting.contacts.normals, len(step.last)
-            )
-            J_last = rows.reshape(3 * n, -1)
-            if body.c is not None:
-                bias += sign * (J_last @ body.c.ravel()).reshape(n, 3)
-            if body.tree >= 0:
-                side = body.columns(J_last).reshape(n, 3, -1)
-                if body.tree in sides:
-                    sides[body.tree] = sides[body.tree] + sign * side
-                else:
-                    sides[body.tree] = side if sign > 0 else -side
+    def _bodies_of(self, meeting: Meeting, places: dict[int, int]) -> tuple[Any, ...]:
+        """Normals and bodies of a meeting, for the core."""
+        sides: list[Any] = [
+            (places[b], vertices, weights) for _, b, vertices, weights in meeting.sides()
+        ]
+        rigid = None
         if meeting.tree >= 0 and meeting.J is not None:
             merged = self.trees.merged
-            tree, at = int(merged.group[meeting.tree]), merged.begin[meeting.tree]
-            side = sides.setdefault(tree, np.zeros((n, 3, int(self.trees.tree_nv[tree]))))
-            side[:, :, at : at + meeting.J.shape[2]] -= axes @ meeting.J
-        return axes, sides, bias
-
-    def _slip(self) -> _Float:
-        """Slip speeds (n,) of contacts at the start of the step."""
-        slips = []
-        for meeting in self.meetings:
-            slip = np.zeros((len(meeting.contacts.k), 3))
-            for sign, b, vertices, weights in meeting.sides():
-                start = self.steps[b].start
-                slip += sign * np.einsum("ij,ijk->ik", weights, start[vertices])
-            if meeting.tree >= 0 and meeting.J is not None:
-                slip -= meeting.J @ self._rigid_guess(meeting.tree)
-            slips.append(slip)
-        tangents = np.einsum("nij,nj->ni", self.frames[:, :2], _joined(slips))
-        found: _Float = np.linalg.norm(tangents, axis=1)
-        return found
+            tree, begin = int(merged.group[meeting.tree]), int(merged.begin[meeting.tree])
+            rigid = tree, begin, meeting.J, self._rigid_guess(meeting.tree)
+        return meeting.contacts.normals, sides[0], sides[1] if len(sides) > 1 else None, rigid
 
     def _rigid_guess(self, tree: int) -> _Float:
         guess = self.rigid.v_guess
@@ -400,8 +358,7 @@ class Reduction:
         for meeting in self.meetings:
             end = begin + len(meeting.contacts.k)
             for sign, b, vertices, weights in meeting.sides():
-                shares = weights[:, :, None] * (sign * gamma[begin:end, None])
-                np.add.at(impulses[b], vertices, shares)
+                _core.fem_add_loads(impulses[b], vertices, weights, gamma[begin:end], sign)
             begin = end
         return impulses
 

@@ -73,7 +73,7 @@ from .constraints.rigid_core import contact_cost, project
 from .constraints.torsional import lift_impulse, lift_matrix, radial, radial_step
 from .constraints.torsional_pool import WidePool
 from .fem.elements import evaluate_elements
-from .fem.face_contacts import contact_axes, contact_rows, plane_contacts
+from .fem.face_contacts import contact_axes, contact_rows, plane_contacts, shape_contacts
 from .fem.far_pairs import far_pairs
 from .geometry.pressure_fields import Face, contact_faces, limit_depth
 from .invdyn.held_contacts import held_contacts
@@ -156,6 +156,7 @@ __all__ = [
     "regularize",
     "regularize_group",
     "rotation_vector",
+    "shape_contacts",
     "sigma_of_slip",
     "solution_gradient",
     "solve",

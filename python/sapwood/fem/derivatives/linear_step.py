@@ -218,7 +218,7 @@ class LinearStep:
             cotangent[self._rigid] = rigid
             for b, body in self._bodies.items():
                 loads = body.step.schur() @ z[b][body.step.last].ravel()
-                cotangent[self._places[body.tree]] += body.columns(loads[None])[0]
+                cotangent[self._places[body.tree]] += body.onto_tree(loads)
             gradient = self.sensitivity.vjp(cotangent, impulses, frozen_regularization=True)
             x = np.array(gradient.v_star)
             for A, place in zip(self._A, self._places, strict=True):
@@ -270,7 +270,7 @@ class LinearStep:
             v_star[self._rigid] = -rigid
             for b, body in self._bodies.items():
                 loads = body.step.schur() @ y[b][body.step.last].ravel()
-                v_star[self._places[body.tree]] += body.columns(loads[None])[0]
+                v_star[self._places[body.tree]] += body.onto_tree(loads)
             for A, place in zip(self._A, self._places, strict=True):
                 v_star[place] = np.linalg.solve(A, v_star[place])
             change = dataclasses.replace(self._contact_change(contacts), v_star=v_star)

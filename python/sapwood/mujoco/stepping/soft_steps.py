@@ -29,6 +29,7 @@ from sapwood.fem.passes import default_passes, order_steps, step_result, take_pa
 from sapwood.fem.reduction import YIELDING_BETA, Pass, PassOptions, Reduction
 from sapwood.fem.results import SoftStepResult
 from sapwood.fem.soft_step import Scheme, SoftStep
+from sapwood.fem.vectors import cross
 from sapwood.fem.vertex_contacts import contacts_of_vertices
 from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -434,7 +435,7 @@ class SoftSteps(PythonSteps):
         dofs = self._tree_dofs[tree]
         linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
         mujoco.mj_jacBody(model, data, linear, angular, body)
-        turn = np.cross(angular[:, dofs].T[None], (points - data.xpos[body])[:, None])
+        turn = cross(angular[:, dofs].T[None], (points - data.xpos[body])[:, None])
         found: _Float = linear[:, dofs] + np.swapaxes(turn, 1, 2)
         return int(self._trees.place[tree]), found
 
@@ -442,4 +443,5 @@ class SoftSteps(PythonSteps):
 def _add_load(load: _Float, points: _Float, forces: _Float, centre: _Float) -> None:
     """Add forces at points to a force and a torque about a centre."""
     load[:3] += forces.sum(axis=0)
-    load[3:] += np.cross(points - centre, forces).sum(axis=0)
+    W = (points - centre).T @ forces
+    load[3:] += W[1, 2] - W[2, 1], W[2, 0] - W[0, 2], W[0, 1] - W[1, 0]

@@ -1,15 +1,20 @@
-"""Contacts of boundary faces with a half space, and the rows of contacts: mirror of fem.h."""
+"""Contacts of boundary faces with rigid bodies, and the rows of contacts: mirror of fem.h."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.geometry import FieldShape
+from sapwood.reference.geometry.pressure_fields import contact_faces
+
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 
 # smaller faces make no contact, m^2
 _LEAST_AREA = 1e-14
+# smaller slopes make none, Pa/m, nor do those below this part of the gradient
+_LEAST_SLOPE, _LEAST_SHARE_OF_GRADIENT = 1e-14, 1e-8
 # corners with a smaller share in the velocity of a contact do not move it
 _LEAST_SHARE = 1e-2
 
@@ -80,6 +85,78 @@ def plane_contacts(
     moving = np.take_along_axis(corners[kept], movers[:, :, None], axis=1)
     points = np.einsum("ij,ijk->ik", weights, moving)
     return hit[kept], movers, weights, points, stiffness * area[kept], -depth[kept]
+
+
+def shape_contacts(
+    triangles: _Float,
+    usable: NDArray[np.bool_],
+    shape: FieldShape,
+    pose: _Float,
+    stiffness: float,
+    *,
+    is_depth: bool = False,
+) -> tuple[NDArray[np.intp], _Float, _Float, _Float, _Float, _Float]:
+    """Find the contacts of triangles with a pressure field.
+
+    Parameters
+    ----------
+    triangles, usable, stiffness
+        As of :func:`plane_contacts`.
+    shape : FieldShape
+        Tetrahedra with pressures.
+    pose : ndarray (4, 4)
+        Pose of the shape.
+    is_depth : bool, optional
+        Whether the pressures only tell depths, in any unit.
+
+    Returns
+    -------
+    faces : ndarray of int (n,)
+        Triangles with a contact, by ascending triangle.
+    weights : ndarray (n, 3)
+        Shares of their corners.
+    points, normals : ndarray (n, 3)
+        Contact points, m, and normals against those of the triangles.
+    k, phi0 : ndarray (n,)
+        Stiffnesses, N/m, and signed distances, m.
+    """
+    corners = np.arange(3 * len(triangles)).reshape(-1, 3)
+    skin = FieldShape.triangles(triangles.reshape(-1, 3), corners)
+    C, listed = stiffness, []
+    for face in contact_faces(shape, pose, skin, None):
+        slope, steep, f = face.g_a, face.steepness, face.cell_b
+        least = max(_LEAST_SLOPE, _LEAST_SHARE_OF_GRADIENT * steep)
+        if usable[f] and face.area >= _LEAST_AREA and slope >= least:
+            g, unit = (slope, C / steep) if is_depth else (C * slope / (C + slope), 1.0)
+            listed.append((f, face.centroid, unit * g * face.area, -face.p0 / g))
+    listed.sort(key=lambda contact: contact[0])
+    if is_depth:
+        listed = _one_by_face(listed)
+    faces = np.array([contact[0] for contact in listed], np.intp)
+    points = np.reshape([contact[1] for contact in listed], (-1, 3))
+    k, phi0 = (np.array([contact[i] for contact in listed], float) for i in (2, 3))
+    at = triangles[faces]
+    edges = np.concatenate([np.swapaxes(at, 1, 2), np.ones((len(faces), 1, 3))], axis=1)
+    ones = np.concatenate([points, np.ones((len(faces), 1))], axis=1)
+    # points in the planes of their triangles: four equations, three shares that add up to 1
+    weights = np.reshape(
+        [np.linalg.lstsq(a, b, rcond=None)[0] for a, b in zip(edges, ones, strict=True)], (-1, 3)
+    )
+    areas = np.cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 0])
+    return faces, weights, points, -areas / np.linalg.norm(areas, axis=1)[:, None], k, phi0
+
+
+def _one_by_face(
+    contacts: list[tuple[int, _Float, float, float]],
+) -> list[tuple[int, _Float, float, float]]:
+    """Contacts of the same load, stiffness and torque as those of each face."""
+    found = []
+    for f in dict.fromkeys(contact[0] for contact in contacts):
+        _, points, k, phi0 = map(np.array, zip(*(c for c in contacts if c[0] == f), strict=True))
+        loads = -k * phi0
+        if loads.sum() > 0:
+            found.append((f, loads @ points / loads.sum(), k.sum(), -loads.sum() / k.sum()))
+    return found
 
 
 def contact_axes(normals: _Float) -> _Float:
