@@ -85,10 +85,9 @@ class IslandAlgorithm(NamedTuple):
     fallbacks: tuple[str, ...] = ()
     """Turns that the solve took where its first way did not lead to the end: ``supernodal``, dense
     storage was tried first; ``bounds_held``, convex solves with the bounds of friction held;
-    ``convex_restart``, it began again from the minimiser with convex friction; ``double``, single
-    precision did not suffice for the Hessian; ``proximal``, R was too small for double precision,
-    and several solves with a larger R followed each other; ``symmetric``, directions had to do
-    without the unsymmetric part of friction."""
+    ``double``, single precision did not suffice for the Hessian; ``proximal``, R was too small for
+    double precision, and several solves with a larger R followed each other; ``symmetric``,
+    directions had to do without the unsymmetric part of friction."""
 
 
 # fields of Solution that compare otherwise, or not at all
@@ -96,7 +95,7 @@ _NOT_ARRAYS = ("timing", "symbolic_reused", "constraints", "algorithm", "sensiti
 
 _ALGORITHMS = ("newton", "coulomb", "delassus")
 _STORAGES = ("supernodal", "dense")
-FALLBACKS = ("supernodal", "bounds_held", "convex_restart", "double", "proximal", "symmetric")
+FALLBACKS = ("supernodal", "bounds_held", "double", "proximal", "symmetric")
 
 
 def _island_algorithms(reports: NDArray[np.uint8]) -> tuple[IslandAlgorithm, ...]:

@@ -77,7 +77,7 @@ def test_runs_count_what_solved_their_steps(scheme):
     assert result.dense_islands.max() > 0
     taken = {name for island in algorithm for name in island.fallbacks}
     assert all(result.fallbacks[name] > 0 for name in taken)
-    of_islands = {"supernodal", "bounds_held", "convex_restart", "double", "proximal", "symmetric"}
+    of_islands = {"supernodal", "bounds_held", "double", "proximal", "symmetric"}
     of_steps = {"inactive_set", "model_contacts", "options"}
     of_steps |= {"explicit_rotation", "rebound"}
     assert set(result.fallbacks) == of_islands | of_steps
@@ -90,4 +90,4 @@ def test_fallbacks_of_steps_are_counted():
     with pytest.warns(RuntimeWarning, match="friction_limit"):
         result = stepper.run(data, 5)
     assert result.fallbacks["supernodal"] > 0
-    assert result.fallbacks["convex_restart"] == 0
+    assert result.fallbacks["bounds_held"] == 0

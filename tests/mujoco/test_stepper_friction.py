@@ -23,7 +23,7 @@ def test_the_argument_comes_before_the_settings():
     assert found == SapSettings(relative_tolerance=1e-9)
     # a step has a limit of its own
     found = Stepper(model, friction="lagged").settings
-    assert found == SapSettings(friction="lagged", max_iterations=100)
+    assert found == SapSettings(friction="lagged", max_iterations=200)
 
 
 def test_the_default_is_coulombs_law():

@@ -95,12 +95,11 @@ typedef enum sap_storage {
 /* Fallbacks of a solve whose first algorithm did not succeed: bits of
  * sap_island_report.fallbacks. */
 enum sap_fallback {
-  SAP_FALLBACK_SUPERNODAL = 1,     /* dense storage was tried first and did not converge */
-  SAP_FALLBACK_BOUNDS_HELD = 2,    /* convex solves with the bounds of friction held */
-  SAP_FALLBACK_CONVEX_RESTART = 4, /* restarted from the minimiser with convex friction */
-  SAP_FALLBACK_DOUBLE = 8,         /* single precision did not suffice for H */
-  SAP_FALLBACK_PROXIMAL = 16,      /* proximal solves: R is too small for double precision */
-  SAP_FALLBACK_SYMMETRIC = 32      /* directions without the unsymmetric part of friction */
+  SAP_FALLBACK_SUPERNODAL = 1,  /* dense storage was tried first and did not converge */
+  SAP_FALLBACK_BOUNDS_HELD = 2, /* convex solves with the bounds of friction held */
+  SAP_FALLBACK_DOUBLE = 4,      /* single precision did not suffice for H */
+  SAP_FALLBACK_PROXIMAL = 8,    /* proximal solves: R is too small for double precision */
+  SAP_FALLBACK_SYMMETRIC = 16   /* directions without the unsymmetric part of friction */
 };
 
 typedef struct sap_island_report {

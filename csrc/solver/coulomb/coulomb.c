@@ -19,7 +19,7 @@ enum search_end {
   IS_ROUND_OFF,    /* the residual lies within the proved bound on its round-off */
   NO_PROGRESS,     /* a fixed-point step brought no less than round-off */
   ITERATION_LIMIT, /* the settings allow no further iteration */
-  NO_DETOUR,       /* fixed-point steps bring nothing, after the restart too */
+  LEADS_NOWHERE,   /* fixed-point steps bring nothing */
   BREAKDOWN,       /* H is not positive definite */
   N_ENDS
 };
@@ -32,7 +32,7 @@ static const sap_outcome outcome_of[N_ENDS] = {
     [IS_ROUND_OFF] = SAP_CONVERGED,
     [NO_PROGRESS] = SAP_STALLED,
     [ITERATION_LIMIT] = SAP_FRICTION_LIMIT,
-    [NO_DETOUR] = SAP_FRICTION_LIMIT,
+    [LEADS_NOWHERE] = SAP_FRICTION_LIMIT,
     [BREAKDOWN] = SAP_BREAKDOWN,
 };
 
@@ -45,7 +45,6 @@ struct progress {
   int stagnation;        /* iterations since then; SAP_STAGNATION if further ones bring nothing */
   int fixed_point_steps; /* fixed-point steps in a row */
   int bounded;           /* 1: the round-off of the last evaluation has a bound */
-  int restarted;         /* 1 after the restart from convex friction */
   int predicts;          /* 1: the last direction gives a prediction for the next one */
   double norm_before;    /* |D r| before the last step, sqrt(J); 0 before the first one */
   double norm_earlier;   /* |D r| before the step ahead of that one, sqrt(J) */
@@ -104,7 +103,7 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
       .rounds = refused ? SAP_MORE_DISPUTE_ROUNDS : SAP_DISPUTE_ROUNDS,
       .enough = sap_full_step_share * gradient,
       .thorough = refused,
-      .leaps = before->stagnation >= SAP_STUCK - before->fixed_point_steps};
+      .leaps = before->stagnation >= SAP_STUCK};
   sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_iterate_save(w, island, &w->coulomb.start);
   if (!before->reuses) {
@@ -173,34 +172,28 @@ static void note(struct progress *before, double gradient) {
   before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
-/* A convex solve that serves as a fallback of the search. */
-struct detour {
-  sap_friction friction; /* law of friction */
-  uint8_t fallback;      /* bit of enum sap_fallback */
-};
-
-static const struct detour hold_bounds = {SAP_FRICTION_LAGGED, SAP_FALLBACK_BOUNDS_HELD};
-static const struct detour restart = {SAP_FRICTION_CONVEX, SAP_FALLBACK_CONVEX_RESTART};
-
-/* Runs a convex solve after iterations without progress. Its bounds are those of the iterate. If
- * such solves bring nothing, it finds once the minimiser with convex friction, to the tolerance of
- * the solution. The search continues from its result. */
-static void take_detour(struct sap_workspace *w, const struct sap_island *island,
-                        const sap_settings *settings, struct progress *before,
-                        struct sap_newton_result *result) {
-  const int restarts = before->fixed_point_steps == SAP_MOST_FIXED_POINT_STEPS;
-  const struct detour *detour = restarts ? &restart : &hold_bounds;
-  const double tolerance = restarts ? 0 : sap_fixed_point_share * error_of(&result->last);
-  sap_solve_part(w, island, settings, detour->friction, tolerance, result);
-  result->fallbacks |= detour->fallback;
+/* Takes a fixed-point step: one convex solve whose bounds are those of the iterate, or of the result
+ * of the last such step if iterations from there brought nothing. The search continues from its
+ * result. */
+static void take_fixed_point_step(struct sap_workspace *w, const struct sap_island *island,
+                                  const sap_settings *settings, struct progress *before,
+                                  struct sap_newton_result *result) {
+  if (before->fixed_point_steps > 0) {
+    sap_copy(w->v, w->held_v, island);
+    sap_refresh(w, island);
+    result->last = evaluate(w, island);
+  }
+  const double tolerance = sap_fixed_point_share * error_of(&result->last);
+  sap_solve_part(w, island, settings, SAP_FRICTION_LAGGED, tolerance, result);
+  sap_copy(w->held_v, w->v, island);
+  result->fallbacks |= SAP_FALLBACK_BOUNDS_HELD;
   result->last = evaluate(w, island);
   result->tree = -1;
-  before->predicts = before->stagnation = 0;
+  before->predicts = 0;
+  before->stagnation = SAP_STAGNATION - SAP_TRIAL_ITERATIONS;
   before->norm_before = 0;
   before->step = (struct sap_step){0};
-  before->fixed_point_steps = restarts ? 0 : before->fixed_point_steps + 1;
-  before->reference_norm = restarts ? INFINITY : before->reference_norm;
-  before->restarted |= restarts;
+  ++before->fixed_point_steps;
 }
 
 /* Saves the iterate if it is the best, and returns whether it is the last one. */
@@ -230,8 +223,7 @@ static enum search_end visit(struct sap_workspace *w, const struct sap_island *i
   if (result->iterations == settings->max_iterations) {
     return ITERATION_LIMIT;
   }
-  return before->fixed_point_steps == SAP_MOST_FIXED_POINT_STEPS && before->restarted ? NO_DETOUR
-                                                                                      : GOES_ON;
+  return before->fixed_point_steps == SAP_MOST_FIXED_POINT_STEPS ? LEADS_NOWHERE : GOES_ON;
 }
 
 /* Concludes the search. Without convergence the result is the best iterate, evaluated again. */
@@ -276,7 +268,7 @@ static enum search_end take_step(struct sap_workspace *w, const struct sap_islan
   return GOES_ON;
 }
 
-/* Takes a step, or a detour if the steps make too little progress. */
+/* Takes a step, or a fixed-point step if steps make too little progress. */
 static enum search_end go_on(struct sap_workspace *w, const struct sap_island *island,
                              const sap_settings *settings, struct progress *before,
                              struct sap_stopwatch *watch, struct sap_newton_result *result) {
@@ -287,7 +279,7 @@ static enum search_end go_on(struct sap_workspace *w, const struct sap_island *i
   if (before->fixed_point_steps > 0 && before->best_norm <= sap_bound_error(w, island)) {
     return NO_PROGRESS;
   }
-  take_detour(w, island, settings, before, result);
+  take_fixed_point_step(w, island, settings, before, result);
   *watch = sap_stopwatch_start(settings->record_history);
   return GOES_ON;
 }

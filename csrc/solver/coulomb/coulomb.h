@@ -14,8 +14,10 @@
  * those have to change too, and |D r| rises before it falls. After three iterations that do not
  * lower |D r| by a tenth, the step is the last one with contacts in dispute. After eight, if the
  * search alternates between two iterates, or if a step is not finite, one convex solve with fixed
- * bounds follows: a step of the fixed point b = mu gamma_n(b). After three such steps without
- * success the search restarts, once, from the minimiser with convex friction.
+ * bounds follows: a step of the fixed point b = mu gamma_n(b). If five iterations from its result
+ * bring nothing, the next such step follows from there, and so on: where |D r| has a least value
+ * that is not 0, Newton's steps circle around it, and the fixed point leads away from it, slowly at
+ * first.
  *
  * The first step is the full step of Newton's stick start (newton.c), unless the guess is fair.
  * Where contacts stick, all laws of friction agree, and the prediction of friction there improves

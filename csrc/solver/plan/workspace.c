@@ -28,6 +28,7 @@ void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
   }
   const size_t coulomb = w->plan->friction == SAP_FRICTION_CONVEX ? 0 : scalars;
   w->best_v = sap_arena_take(arena, coulomb, sizeof(double));
+  w->held_v = sap_arena_take(arena, coulomb, sizeof(double));
   if (coulomb > 0 && graph == &w->plan->graph) {
     w->coulomb.path.lu = &w->plan->lu;
     sap_coulomb_workspace_carve(&w->coulomb, arena, scalars, graph->n_triples);

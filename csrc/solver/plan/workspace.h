@@ -50,8 +50,10 @@ struct sap_workspace {
   double *gradient;
   double *dv, *dp; /* direction; A dv */
   double *error;   /* bound on the round-off of gradient, for a diagonal A (certificate.h) */
-  double *best_v;  /* best iterate of coulomb.c; empty with convex friction */
-  double *reach;   /* |v_0| + sum |alpha dv| over the steps since v_c was formed from v_0 */
+  /* best iterate of coulomb.c, and the minimiser of its last convex solve; empty with convex
+   * friction */
+  double *best_v, *held_v;
+  double *reach; /* |v_0| + sum |alpha dv| over the steps since v_c was formed from v_0 */
 
   /* The next three belong to the current island. */
   int32_t n_steps;            /* steps summed in v_c, see certificate.h */

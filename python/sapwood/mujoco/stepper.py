@@ -62,7 +62,7 @@ class Stepper(FollowedSteps):
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
     settings : SapSettings, optional
-        Settings of the solver. None: the defaults with at most 100 iterations.
+        Settings of the solver. None: the defaults with at most 200 iterations.
     friction : {"convex", "lagged", "coulomb"}, optional
         None is "coulomb", or "convex" for a model with rigid cores.
     ignore : collection of str

@@ -11,7 +11,7 @@ from sapwood.mujoco.reading.support import NotSupported
 from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme
 
-MOST_ITERATIONS = 100
+MOST_ITERATIONS = 200
 """Iteration limit of a step by default; the next step continues from the last iterate."""
 
 

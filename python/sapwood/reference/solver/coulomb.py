@@ -14,8 +14,8 @@ stick in the next system (`reversals`). Where the full step is not the solution,
 are solved exactly beside it (`disputes`), and the best of these steps is taken.
 Where eight iterations do not lower |D r| by a tenth, the search alternates between two iterates, or
 a step is not finite, the bounds are held for one convex solve: a step of the fixed point
-b = mu gamma_n(b), and on from there; after three that bring nothing, once, from the minimiser with
-convex friction.
+b = mu gamma_n(b). Where five iterations from its result bring nothing, the next such step follows
+from there.
 
 The first step is the whole of the sticking start of `direction`, unless the guess is fair: no law
 of friction differs from another where contacts stick. Where the last step leaves a share of |D r|
@@ -73,9 +73,9 @@ SHARE = 0.1
 SAME = 1e-3
 """Relative change of |D r| in one or two iterations below which further ones repeat it."""
 
-STUCK, STAGNATION, MOST_FIXED_POINT_STEPS = 3, 8, 3
-"""Iterations that do not lower |D r| by a tenth before steps are those of the last round, and
-before bounds are held; how often in a row."""
+STUCK, STAGNATION, TRIAL, MOST_FIXED_POINT_STEPS = 3, 8, 5, 30
+"""Iterations that do not lower |D r| by a tenth before steps are those of the last round, before
+bounds are held, and before they are held again; how often in a row."""
 
 
 def minimize_lagged(
@@ -169,7 +169,7 @@ class Coulomb:
         self.reference_norm = np.inf  # |D r| at its last decrease by a tenth
         # since then: iterations, STAGNATION after a direction that led up; solves with bounds held
         self.stagnation = self.fixed_point_steps = 0
-        self.restarted = False  # whether it began again from convex friction
+        self.held = self.objective.v_star  # velocities of the last minimiser with bounds held
 
     def at(self, v: Array) -> Point:
         """r and the impulses of Coulomb's law at v."""
@@ -196,12 +196,7 @@ class Coulomb:
                 ):
                     status = Status.stalled
                     break
-                on = (
-                    self.hold(point)
-                    if self.fixed_point_steps < MOST_FIXED_POINT_STEPS
-                    else self.restart(point)
-                )
-                point, alpha, trials = on, 0.0, 0
+                point, alpha, trials = self.hold(point), 0.0, 0
                 continue
             try:
                 before, stuck = point, self.stick(point) if sticks else None
@@ -245,7 +240,7 @@ class Coulomb:
             return Status.converged
         if nothing_moves(self.objective, point):
             return Status.converged
-        over = self.fixed_point_steps == MOST_FIXED_POINT_STEPS and self.restarted
+        over = self.fixed_point_steps == MOST_FIXED_POINT_STEPS
         if self.run.iterations == self.settings.max_iterations or over:
             return Status.friction_limit
         return None
@@ -324,7 +319,7 @@ class Coulomb:
         """
         after, trials = self.at(point.v + dv), 1
         disputes = Disputes(self.objective, point, self.law, self.gamma, self.solve_again)
-        stuck = self.stagnation >= STUCK - self.fixed_point_steps
+        stuck = self.stagnation >= STUCK
         effort = effort_after(self.was_refused, stuck, DESCENT * point.gradient_norm)
         after, more = disputes.settle(after, effort, self.newton.tolerance)
         trials += more
@@ -333,25 +328,14 @@ class Coulomb:
             return after, 1.0, trials
         return self.at(point.v), 0.0, trials + 1
 
-    def begin_again(self) -> None:
-        """Forget the iterations before a convex solve."""
-        self.predicts, self.stagnation, self.before = False, 0, 0.0
-
     def hold(self, point: Point) -> Point:
-        """The minimiser with the bounds fixed at the point's."""
+        """The minimiser with the bounds fixed at the point's, or at those of the last minimiser."""
+        if self.fixed_point_steps > 0:
+            point = self.at(self.held)
         self.objective.hold(point)
         self.parts.solve(point.v, SHARE * point.momentum_error)
         self.run.fallbacks.add("bounds_held")
         self.fixed_point_steps += 1
-        self.begin_again()
-        return self.at(self.run.point.v)
-
-    def restart(self, point: Point) -> Point:
-        """The minimiser with convex friction, as exact as the solution is wanted."""
-        self.objective.let_act("convex")
-        self.parts.solve(point.v)
-        self.run.fallbacks.add("convex_restart")
-        self.fixed_point_steps, self.restarted = 0, True
-        self.reference_norm = np.inf
-        self.begin_again()
-        return self.at(self.run.point.v)
+        self.predicts, self.before = False, 0.0
+        self.stagnation, self.held = STAGNATION - TRIAL, self.run.point.v
+        return self.at(self.held)
