@@ -87,9 +87,9 @@ enum {
   SAP_STUCK = 3,
   /* iterations without progress before a fixed-point step */
   SAP_STAGNATION = 8,
-  /* the same after a fixed-point step, before the next one: a solution is found in a few iterations,
-   * or not from there. Of 768 hard solves of piles, 12 end without a solution within 200
-   * iterations, 13 with 4. */
+  /* the same after a fixed-point step, before the next one: a solution is found in a few
+   * iterations, or not from there. Of 768 hard solves of piles, 12 end without a solution within
+   * 200 iterations, 13 with 4. */
   SAP_TRIAL_ITERATIONS = 5,
   /* fixed-point steps in a row; some solutions are found after 20 */
   SAP_MOST_FIXED_POINT_STEPS = 30

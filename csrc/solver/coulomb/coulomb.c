@@ -172,9 +172,9 @@ static void note(struct progress *before, double gradient) {
   before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
-/* Takes a fixed-point step: one convex solve whose bounds are those of the iterate, or of the result
- * of the last such step if iterations from there brought nothing. The search continues from its
- * result. */
+/* Takes a fixed-point step: one convex solve whose bounds are those of the iterate, or of the
+ * result of the last such step if iterations from there brought nothing. The search continues from
+ * its result. */
 static void take_fixed_point_step(struct sap_workspace *w, const struct sap_island *island,
                                   const sap_settings *settings, struct progress *before,
                                   struct sap_newton_result *result) {

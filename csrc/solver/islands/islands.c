@@ -31,8 +31,8 @@ static void carve(void *context, struct sap_arena *arena) {
 /* Returns the largest number of records of a history. */
 static int64_t count_records(const struct sap_plan *plan, const sap_settings *settings) {
   const int64_t n = settings->max_iterations;
-  /* each direction of coulomb.c may precede a convex solve with a record before and after it; lagged
-   * friction ends with one */
+  /* each direction of coulomb.c may precede a convex solve with a record before and after it;
+   * lagged friction ends with one */
   const int64_t guesses = plan->friction != SAP_FRICTION_CONVEX ? 2 * n + 2
                           : plan->triples.has_walls             ? SAP_MOST_STARTS
                                                                 : 1;
