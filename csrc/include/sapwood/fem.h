@@ -297,7 +297,8 @@ SAP_API void fem_face_search_destroy(fem_face_search *search); /* NULL is allowe
  * The pressure of a shape that tells depths alone is C depth, so that k = C area s/|grad p| and
  * phi0 = -p/s, and the contacts of a face become one of the same load, stiffness and torque. Faces
  * of tetrahedra that are turned over make none. The search owns the arrays of *found, which are
- * valid until its next use. Errors name "shape", or "faces" with a face that has no area. */
+ * valid until its next use. It allocates the shape of the faces near the field in each call. Errors
+ * name "shape", or "faces" with a face that has no area. */
 SAP_API sap_status fem_contacts_with_shape(fem_face_search *search, const fem_mesh *mesh,
                                            const fem_faces *faces, const double *x,
                                            const fem_field *field, fem_contacts *found,
