@@ -10,13 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import soft, soft_cloth, soft_problems, soft_scale, soft_speed
+from benchmarks import soft, soft_problems, soft_scale, soft_speed
 from benchmarks.arguments import (
     FAILURE,
     SUCCESS,
     CommandError,
     begin,
     carry_out,
+    needs,
     new_question,
     print_facts,
     sizes,
@@ -100,6 +101,8 @@ def _scale(arguments: argparse.Namespace) -> int:
 
 
 def _cloths(arguments: argparse.Namespace) -> int:
+    with needs("mujoco"):
+        from benchmarks import soft_cloth
     sizes = soft_cloth.SIZES[:1] if arguments.quick else soft_cloth.SIZES
     samples = 2 if arguments.quick else arguments.repeat
     target, facts = begin(arguments, "soft_cloth", {"repeat": samples})

@@ -92,9 +92,10 @@ assert main(["solvers", *files, "--out", "."]) == 0
 assert main(["steps", "--quick", "--out", "."]) == 0
 import benchmarks.fclib, benchmarks.invdyn_peers
 """,
-    "pinocchio": """
-import example_robot_data, pinocchio
-assert pinocchio.rnea and example_robot_data.getModelPath
+    "pinocchio": _BENCHMARKS
+    + """
+from benchmarks.pinocchio_problems import make
+assert make("talos stands")
 """,
     "engines": _BENCHMARKS
     + """
@@ -138,8 +139,9 @@ from sapwood.cli import main
 from sapwood.studies.experiments.figures import FIGURES
 for entry in FIGURES.values():
     entry.plan(True)
-    for package, _ in entry.packages:
-        importlib.import_module(package)
+    for package, extra in entry.packages:
+        if extra != "sysid":  # MuJoCo's own identification, beside ours
+            importlib.import_module(package)
 assert main(["clutter", "--bodies", "4", "--seconds", "0.1", "--out", "clutter"]) == 0
 """,
 }
