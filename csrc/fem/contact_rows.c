@@ -74,7 +74,7 @@ static void write_axes(const double normal[3], double axes[9]) {
   memcpy(axes + 6, normal, 3 * sizeof *axes);
 }
 
-/* rows (3, nv) += scale axes B, where B (3, width) has the columns from `begin` on */
+/* Adds scale axes B to the first columns of rows (3, nv), for B (3, width). */
 static void add_product(const double axes[9], double scale, const double *B, int32_t width,
                         int32_t nv, double *rows) {
   for (int i = 0; i < 3; ++i) {

@@ -15,7 +15,7 @@
 
 /* The last vertices of a soft body in the trees of a problem. */
 struct fem_part {
-  int32_t tree;          /* of the problem, or -1 if all vertices move as told */
+  int32_t tree;          /* number in the problem, or -1 if all vertices move as told */
   int32_t nv;            /* velocities of the tree */
   const int32_t *place;  /* (n_vertices) place of each vertex among the last ones */
   const int32_t *column; /* (n_last) first of the own velocities of each vertex, or -1 */

@@ -26,7 +26,7 @@ struct fem_face_search {
   sap_allocator memory;
   geo_workspace *work;
   struct sap_block near_block, found_block;
-  int32_t n_vertices, n_faces; /* those of the mesh */
+  int32_t n_vertices, n_faces; /* numbers of the mesh */
   /* the faces near the field, and their vertices by numbers of their own */
   int32_t n_near, n_used;
   int32_t *number;      /* (n_vertices) of each vertex, or -1 */

@@ -42,7 +42,7 @@ typedef struct sapwood_state {
   struct sap_threads *pool_threads; /* threads of the last batch; NULL while a batch uses them */
   int n_pool_threads;
   geo_workspace *surfaces_workspace; /* workspace of the last call for surfaces, or NULL in one */
-  fem_face_search *face_search;      /* of the last call for contacts of faces, or NULL in one */
+  fem_face_search *face_search; /* search of the last call for contacts of faces, or NULL in one */
   int forks;                 /* number of forks between the import and this process, see lock.h */
   unsigned long main_thread; /* thread that receives signals */
 } sapwood_state;

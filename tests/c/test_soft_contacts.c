@@ -51,7 +51,7 @@ static void one_face_in_a_field(void) {
     REQUIRE(fem_contacts_with_shape(search, mesh, &faces, corners, &field, &found, &error) ==
             SAP_OK);
     REQUIRE(found.n == 1);
-    /* of two springs, 10 and 40 Pa/m, or of the depth alone */
+    /* two springs, 10 and 40 Pa/m, yield in series, or the depth alone counts */
     const double g = is_depth ? 10 : 8;
     CHECK_EQUAL(found.face[0], 0);
     CHECK_EQUAL(found.corners[1], 2);

@@ -176,7 +176,7 @@ def test_rows(rng):
 def test_rows_of_two_bodies_are_the_relative_velocity(rng):
     """A body with told and held vertices against another, and against a rigid tree."""
     n, nv = 6, numbers([8 + 6, 9])
-    # of the first body, vertex 0 moves as told, 1 with the rigid part of its tree, 2 and 3 freely
+    # vertex 0 of the first body moves as told, 1 with the rigid part of its tree, 2 and 3 freely
     T = np.zeros((4, 3, 14))
     T[1, :, 1:7] = rng.standard_normal((3, 6))
     T[2, :, 8:11], T[3, :, 11:14] = np.eye(3), np.eye(3)

@@ -219,6 +219,18 @@ def test_bounds_are_held_as_soon_as_the_search_alternates(solver):
     assert error[last] == pytest.approx(error[last - 2], rel=1e-3)
 
 
+@pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
+def test_fixed_point_steps_follow_each_other(solver):
+    """Round-off decides how many of them these problems need."""
+    settings = dataclasses.replace(COULOMB, record_history=True)
+    for each in [(3175, 4.0), (5620, 4.0), (2905, 10.0)]:
+        solution = solver.solve(with_much_friction(*each), settings=settings)
+        assert solution.status == Status.converged
+        assert "bounds_held" in fallbacks(solution)
+        # each has a record before it and one behind it
+        assert np.count_nonzero(solution.history["step"][1:] == 0.0) > 6
+
+
 def test_fixed_point_steps_lead_away_from_where_a_solution_is_only_just_missing(rng):
     """Round-off decides whether the search comes near such a point."""
     problem = sapwood.load_problem(DATA / "piles" / "boxes_40.npz")

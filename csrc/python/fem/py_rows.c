@@ -11,7 +11,7 @@ struct call {
   const int32_t *tree_nv;
   Py_ssize_t n_parts, n_meetings;
   struct fem_part *parts;
-  int32_t *n_vertices, *n_last; /* (n_parts) */
+  int32_t *n_vertices; /* (n_parts) */
   struct fem_meeting *meetings;
 };
 
@@ -62,7 +62,6 @@ static int read_part(struct call *call, PyObject *object, Py_ssize_t i) {
   }
   part->column = sapwood_int32s(columns);
   part->place = sapwood_int32s(places);
-  call->n_last[i] = (int32_t)n_last;
   call->n_vertices[i] = (int32_t)PyArray_SIZE(places);
   if ((T != Py_None &&
        (part->T = read_doubles(call, T, "T", SAPWOOD_SHAPE(3 * n_last, part->nv))) == NULL) ||
@@ -177,9 +176,8 @@ static int read_call(PyObject *args, struct call *call) {
   call->n_meetings = PyTuple_GET_SIZE(meetings);
   call->parts = PyMem_Calloc((size_t)call->n_parts + 1, sizeof *call->parts);
   call->n_vertices = PyMem_Calloc((size_t)call->n_parts + 1, sizeof *call->n_vertices);
-  call->n_last = PyMem_Calloc((size_t)call->n_parts + 1, sizeof *call->n_last);
   call->meetings = PyMem_Calloc((size_t)call->n_meetings + 1, sizeof *call->meetings);
-  if (!call->parts || !call->n_vertices || !call->n_last || !call->meetings) {
+  if (!call->parts || !call->n_vertices || !call->meetings) {
     return sapwood_no_memory();
   }
   for (Py_ssize_t i = 0; i < call->n_parts; i++) {
@@ -198,7 +196,6 @@ static int read_call(PyObject *args, struct call *call) {
 static void forget(struct call *call) {
   PyMem_Free(call->parts);
   PyMem_Free(call->n_vertices);
-  PyMem_Free(call->n_last);
   PyMem_Free(call->meetings);
   Py_XDECREF(call->kept);
 }
